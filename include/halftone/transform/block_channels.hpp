@@ -28,17 +28,8 @@ class ChannelBlocks {
         is_trained_(is_trained(graph_)),
         blocked_(graph_, no_tensor),
         is_plain_(graph_, true),
-        is_wanted_(graph_, false),
-        is_native_(graph_, false),
-        stored_(graph_, no_tensor) {
-    if (!is_trained_) return;
-    find_wanted();
-    const Uses uses(graph_);
-    for (const Node& node : graph_.nodes) {
-      if (node.op->id != op::RemoteLoad::id) continue;
-      const TensorId y = node.outputs[0], stored = before_remote(graph_, uses, y);
-      if (stored != y) stored_[y] = stored;
-    }
+        is_wanted_(graph_, false) {
+    if (is_trained_) find_wanted();
   }
 
   constexpr Graph run() {
@@ -51,7 +42,6 @@ class ChannelBlocks {
       const Vector<TensorId> made = node.outputs;
       // Nodes of a later stage may stand before those of an earlier one: complete_places finds where.
       here_.stage = here_.ipu = -1;
-      bool is_native = is_trained_ && makes_native(node);
       if (!place_convolution(node) && !place_transposed(node) && !place_weight_gradient(node) &&
           !place_quantized(node) && !place_elementwise(node) && !place_copy(node) &&
           !place_pool(node) && !place_concat(node) && !place_normalization(node) &&
@@ -59,12 +49,6 @@ class ChannelBlocks {
           !place_slice(node) && !place_expand(node) && !place_sum(node)) {
         for (const TensorId id : node.inputs) plain(id);
         graph_.nodes.push_back(std::move(node));
-      }
-      if (is_trained_ && !made.empty() && made[0] != no_tensor) {
-        // An activation that gradients load from where the forward part stored it is as native as that.
-        const TensorId stored = stored_[made[0]];
-        is_native = stored == no_tensor ? is_native && has_blocked(made[0]) : is_native_[stored];
-        is_native_[made[0]] = is_native;
       }
       // An output leaves its blocks where it is made: a training may make it several times before it updates.
       for (const TensorId id : made) {
@@ -100,33 +84,6 @@ class ChannelBlocks {
     }
   }
 
-  /// Whether what a node of a training makes lies in blocks by its nature: where it does follows from the operators
-  /// that it comes from alone, not from who reads it. What sums up in another order in blocks looks at that, so
-  /// that recomputed activations, and those that were kept elsewhere, have the same sums.
-  constexpr bool makes_native(const Node& node) const {
-    if (node.outputs.empty() || node.outputs[0] == no_tensor) return false;
-    const OpId& id = node.op->id;
-    if (id == op::FusedConv::id) {
-      // A Clip of its own would not keep missing channels zero.
-      const auto conv = unpack<op::FusedConv>(node.attributes);
-      return !conv.clamp || (conv.lower <= 0 && conv.upper >= 0) ||
-             is_whole(graph_.info(node.outputs[0]), block_);
-    }
-    const bool is_joined = node.op->elementwise || id == op::Concat::id;
-    bool are_native = false;
-    for (const TensorId x : node.inputs) {
-      if (x == no_tensor) continue;
-      const bool counts = id == op::Concat::id || !node.op->elementwise ||
-                          graph_.info(x).shape == graph_.info(node.outputs[0]).shape;
-      if (!counts) continue;
-      // A convolution that takes in an Add is native, too.
-      if (!is_native_[x] && id != op::Add::id) return false;
-      are_native = are_native || is_native_[x];
-      if (!is_joined) break;
-    }
-    return are_native;
-  }
-
   constexpr bool fits(const TensorInfo& info) const {
     return info.type == ElementType::float32 && info.rank() == 4 && info.elements() > 0;
   }
@@ -159,18 +116,20 @@ class ChannelBlocks {
     info.shape.push_back(block);
     return info;
   }
-  /// Channels of the blocks that a tensor has, or would have without a stay elsewhere; 0: none.
+  /// Channels of the blocks that a tensor has; 0: none.
   constexpr std::int64_t block_of(TensorId id) const {
-    if (!has_blocked(id)) return is_native_[id] ? block_ : 0;
-    return graph_.info(blocked_[id]).shape.back();
+    return has_blocked(id) ? graph_.info(blocked_[id]).shape.back() : 0;
+  }
+  /// The blocks in which a tensor is summed up. In a training they follow from its shape alone: blocks are summed up
+  /// in another order, which must not change where activations are recomputed, kept elsewhere or made in parts.
+  constexpr std::int64_t block_for_sums(TensorId id) const {
+    return is_trained_ && fits(graph_.info(id)) ? block_ : block_of(id);
   }
   /// The tables know the graph's new tensors.
   constexpr void follow() {
     blocked_.follow(graph_, no_tensor);
     is_plain_.follow(graph_, true);
     is_wanted_.follow(graph_, false);
-    is_native_.follow(graph_, false);
-    stored_.follow(graph_, no_tensor);
   }
   constexpr TensorId add_blocked(TensorId id, std::int64_t block) {
     const TensorId b = graph_.add_tensor({.info = blocked_info(graph_.info(id), block)}, {});
@@ -271,12 +230,11 @@ class ChannelBlocks {
     return true;
   }
 
-  /// The gradient of weights reads both of its inputs in blocks where one of them lies in some.
+  /// The gradient of weights reads both of its inputs in blocks.
   constexpr bool place_weight_gradient(Node& node) {
-    if (node.op->id != op::ConvWeightGradient::id) return false;
+    if (!is_trained_ || node.op->id != op::ConvWeightGradient::id) return false;
     const TensorInfo x = graph_.info(node.inputs[0]), dy = graph_.info(node.inputs[1]);
     if (!fits(x) || !fits(dy)) return false;
-    if (!is_native_[node.inputs[0]] && !is_native_[node.inputs[1]]) return false;
     auto conv = unpack<op::ConvWeightGradient>(node.attributes);
     const bool by_channel = conv.group == x.shape[1] && conv.group == dy.shape[1];
     // Few channels are read as they are.
@@ -457,15 +415,12 @@ class ChannelBlocks {
     node.attributes = pack(pool);
   }
   constexpr bool place_pool(Node& node) {
-    if (node.inputs.size() != 1 || node.outputs.size() != 1 || block_of(node.inputs[0]) == 0) {
-      return false;
-    }
+    if (node.inputs.size() != 1 || node.outputs.size() != 1) return false;
+    const bool is_max = node.op->id == op::MaxPool::id;
     const TensorInfo x = graph_.info(node.inputs[0]);
-    const std::int64_t block = block_of(node.inputs[0]);
-    if (!may_lie_in(x, block)) return false;
-    const bool sums_up = node.op->id != op::MaxPool::id;
-    if (is_trained_ && sums_up && !is_native_[node.inputs[0]]) return false;
-    if (node.op->id == op::MaxPool::id) {
+    const std::int64_t block = is_max ? block_of(node.inputs[0]) : block_for_sums(node.inputs[0]);
+    if (block == 0 || !may_lie_in(x, block)) return false;
+    if (is_max) {
       widen<op::MaxPool>(node, x);
     } else if (node.op->id == op::AveragePool::id) {
       widen<op::AveragePool>(node, x);
@@ -478,27 +433,27 @@ class ChannelBlocks {
     } else {
       return false;
     }
-    node.inputs[0] = in_own_blocks(node.inputs[0]);
+    node.inputs[0] = in_blocks(node.inputs[0], block);
     block_output(node, block);
     graph_.nodes.push_back(std::move(node));
     return true;
   }
 
-  /// Blocks follow each other; where they have all channels, their lines are joined.
+  /// Blocks follow each other; where they have all channels, their lines are joined. Images stay as they are.
   constexpr bool place_concat(Node& node) {
     if (node.op->id != op::Concat::id) return false;
     const TensorInfo y = graph_.info(node.outputs[0]);
-    if (!fits_last(y) || normalized_axis(unpack<op::Concat>(node.attributes).axis, 4) != 1) {
-      return false;
-    }
+    if (!fits_last(y)) return false;
+    const auto axis = normalized_axis(unpack<op::Concat>(node.attributes).axis, 4);
+    if (axis > 1) return false;
     bool are_blocks = fits(y), are_last = true;
     for (const TensorId id : node.inputs) {
       const TensorInfo& x = graph_.info(id);
-      are_blocks = are_blocks && block_of(id) == block_ && is_whole(x, block_);
+      are_blocks = are_blocks && block_of(id) == block_ && (axis == 0 || is_whole(x, block_));
       are_last = are_last && block_of(id) == x.shape[1];
     }
     if (!are_blocks && !are_last) return false;
-    node.attributes = pack(op::Concat{.axis = are_blocks ? 1 : 4});
+    node.attributes = pack(op::Concat{.axis = axis == 0 ? 0 : are_blocks ? 1 : 4});
     for (TensorId& id : node.inputs) id = in_own_blocks(id);
     block_output(node, are_blocks ? block_ : y.shape[1]);
     graph_.nodes.push_back(std::move(node));
@@ -514,9 +469,8 @@ class ChannelBlocks {
     }
     const auto norm = unpack<op::BatchNormalization>(node.attributes);
     const TensorInfo y = graph_.info(node.outputs[0]);
-    const std::int64_t block = block_of(node.inputs[0]);
+    const std::int64_t block = block_for_sums(node.inputs[0]);
     if (norm.training_mode != 0 || !fits(y) || !may_work_on(y, block)) return false;
-    if (is_trained_ && !is_native_[node.inputs[0]]) return false;
     for (std::size_t i = 1; i < 5; ++i) {
       const TensorRecord& parameter = graph_.tensor(node.inputs[i]);
       if (parameter.role != Role::constant || parameter.info.type != ElementType::float32) {
@@ -576,12 +530,13 @@ class ChannelBlocks {
   constexpr bool place_trained_normalization(Node& node) {
     if (node.op->id != op::BatchNormalization::id || node.outputs.size() > 3) return false;
     const auto norm = unpack<op::BatchNormalization>(node.attributes);
-    if (norm.training_mode == 0 || !is_native_[node.inputs[0]]) return false;
+    if (norm.training_mode == 0 || !is_trained_) return false;
     for (const TensorId id : node.inputs) {
       if (graph_.info(id).type != ElementType::float32) return false;
     }
+    if (!fits(graph_.info(node.inputs[0]))) return false;
     block_output(node, block_);
-    node.inputs[0] = in_own_blocks(node.inputs[0]);
+    node.inputs[0] = in_blocks(node.inputs[0], block_);
     const Moments own = moments(node.inputs[0], node.name);
     node.inputs.push_back(own.mean);
     node.inputs.push_back(own.variance);
@@ -592,11 +547,11 @@ class ChannelBlocks {
     return true;
   }
   constexpr bool place_normalization_gradient(Node& node) {
-    if (node.op->id != op::BatchNormalizationGradient::id) return false;
-    if (!fits(graph_.info(node.inputs[0])) || !is_native_[node.inputs[0]]) return false;
+    if (!is_trained_ || node.op->id != op::BatchNormalizationGradient::id) return false;
+    if (!fits(graph_.info(node.inputs[0]))) return false;
     const auto norm = unpack<op::BatchNormalizationGradient>(node.attributes);
     block_output(node, block_);
-    node.inputs[0] = in_own_blocks(node.inputs[0]);
+    node.inputs[0] = in_blocks(node.inputs[0], block_);
     node.inputs[2] = in_blocks(node.inputs[2], block_);
     const Moments own = moments(node.inputs[0], node.name);
     node.inputs.push_back(own.mean);
@@ -620,25 +575,26 @@ class ChannelBlocks {
     follow();
     return id;
   }
-  /// A Slice takes whole blocks of channels, as the gradient of a Concat does.
+  /// A Slice takes images, or whole blocks of channels, as the gradient of a Concat does.
   constexpr bool place_slice(Node& node) {
     if (!is_trained_ || node.op->id != op::Slice::id || block_of(node.inputs[0]) != block_) {
       return false;
     }
     const TensorInfo x = graph_.info(node.inputs[0]), y = graph_.info(node.outputs[0]);
     const Vector<std::int64_t> starts = numbers(node, 1), axes = numbers(node, 3);
-    if (!fits(y) || starts.size() != 1 || axes.size() != 1 || axes[0] != 1 || has_input(node, 4)) {
-      return false;
+    if (!fits(y) || starts.size() != 1 || axes.size() != 1 || has_input(node, 4)) return false;
+    if (axes[0] != 0 && axes[0] != 1) return false;
+    if (axes[0] == 1) {
+      std::int64_t start = starts[0] < 0 ? starts[0] + x.shape[1] : starts[0];
+      if (start < 0) start = 0;
+      if (start % block_ != 0 || (!is_whole(y, block_) && start + y.shape[1] != x.shape[1])) {
+        return false;
+      }
+      const std::int64_t first = start / block_, count = blocked_info(y, block_).shape[1];
+      node.inputs = {node.inputs[0], whole_numbers({first}), whole_numbers({first + count}),
+                     whole_numbers({1})};
     }
-    std::int64_t start = starts[0] < 0 ? starts[0] + x.shape[1] : starts[0];
-    if (start < 0) start = 0;
-    if (start % block_ != 0 || (!is_whole(y, block_) && start + y.shape[1] != x.shape[1])) {
-      return false;
-    }
-    const std::int64_t first = start / block_, count = blocked_info(y, block_).shape[1];
-    const TensorId from = in_blocks(node.inputs[0], block_);
-    node.inputs = {from, whole_numbers({first}), whole_numbers({first + count}),
-                   whole_numbers({1})};
+    node.inputs[0] = in_blocks(node.inputs[0], block_);
     block_output(node, block_);
     graph_.nodes.push_back(std::move(node));
     return true;
@@ -658,10 +614,9 @@ class ChannelBlocks {
   }
   /// A sum goes over the pixels of each image, or of all images.
   constexpr bool place_sum(Node& node) {
-    if (!is_trained_ || node.op->id != op::ReduceSum::id || !is_native_[node.inputs[0]]) {
-      return false;
-    }
+    if (!is_trained_ || node.op->id != op::ReduceSum::id) return false;
     const TensorInfo x = graph_.info(node.inputs[0]), y = graph_.info(node.outputs[0]);
+    if (!fits(x)) return false;
     const auto sum = unpack<op::ReduceSum>(node.attributes);
     const Vector<std::int64_t> axes = numbers(node, 1);
     const bool is_by_image =
@@ -669,7 +624,7 @@ class ChannelBlocks {
     const bool is_by_channel = axes.size() == 3 && axes[0] == 0 && axes[1] == 2 && axes[2] == 3 &&
                                sum.keepdims == 0 && is_whole(x, block_);
     if (!is_by_image && !is_by_channel) return false;
-    node.inputs[0] = in_own_blocks(node.inputs[0]);
+    node.inputs[0] = in_blocks(node.inputs[0], block_);
     if (is_by_image) {
       block_output(node, block_);
       graph_.nodes.push_back(std::move(node));
@@ -748,8 +703,7 @@ class ChannelBlocks {
   Vector<Moments> moments_;
   Place here_{};  ///< of the node at hand
   TensorMap<TensorId> blocked_;
-  TensorMap<bool> is_plain_, is_wanted_, is_native_;
-  TensorMap<TensorId> stored_;  ///< what a remote buffer held that a tensor is loaded from
+  TensorMap<bool> is_plain_, is_wanted_;
 };
 
 }  // namespace detail

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <halftone/graph/graph.hpp>
-#include <halftone/graph/index.hpp>
 #include <halftone/op/list.hpp>
 
 /// Several passes ask these questions about nodes and graphs, and drop nodes in this way.
@@ -49,37 +48,6 @@ constexpr bool is_trained(const Graph& graph) {
     if (node.place.part != Part::forward) return true;
   }
   return false;
-}
-
-/// A tensor that was loaded from a remote buffer is the one that was stored there, if nothing else is
-/// stored in that buffer. The function gives the stored one, and any other tensor itself.
-constexpr TensorId before_remote(const Graph& graph, const Uses& uses, TensorId id) {
-  const int load = uses.producer[id];
-  if (load == no_node) return id;
-  const Node& loading = graph.nodes[static_cast<std::size_t>(load)];
-  if (loading.op->id != op::RemoteLoad::id) return id;
-  const auto input = [](const Node& node, std::size_t i) {
-    return i < node.inputs.size() ? node.inputs[i] : no_tensor;
-  };
-  const auto is_same = [&](TensorId a, TensorId b) {
-    if (a == b || a == no_tensor || b == no_tensor) return a == b;
-    const TensorRecord &x = graph.tensor(a), &y = graph.tensor(b);
-    return x.role == Role::constant && y.role == Role::constant && x.info == y.info &&
-           x.data == y.data;
-  };
-  const auto buffer = unpack<op::RemoteLoad>(loading.attributes).buffer_id;
-  TensorId found = no_tensor;
-  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
-    const Node& node = graph.nodes[n];
-    if (node.op->id != op::RemoteStore::id) continue;
-    if (input(node, 2) != input(loading, 2)) continue;
-    if (unpack<op::RemoteStore>(node.attributes).buffer_id != buffer) continue;
-    const bool is_row =
-        is_same(input(node, 1), input(loading, 1)) && n < static_cast<std::size_t>(load);
-    if (!is_row || found != no_tensor) return id;
-    found = node.inputs[0];
-  }
-  return found == no_tensor ? id : found;
 }
 
 /// Drops nodes without an operator.
