@@ -7,6 +7,7 @@
 #include <halftone/graph/runner.hpp>
 #include <halftone/kernel/conv.hpp>
 #include <halftone/kernel/conv_depthwise_gradient.hpp>
+#include <halftone/kernel/conv_few_gradient.hpp>
 #include <halftone/kernel/conv_winograd_gradient.hpp>
 #include <halftone/kernel/copy.hpp>
 #include <halftone/kernel/matmul.hpp>
@@ -171,11 +172,11 @@ struct WeightGradient {
   }
 };
 
-/// The plan of kind blocked that brings x, which lies in blocks or is plain, into the form that gradients of
-/// weights read; false if there is none.
+/// The plan that brings x, which lies in blocks or is plain, into the form that gradients of weights read:
+/// blocks of channels, or lines of each; false if there is none.
 template <class T>
-constexpr bool gradient_plan(ConvPlan& plan, const Window& w, const WeightGradientForm& form,
-                             View<const T> x, View<T> dw) {
+constexpr bool gradient_plan(ConvPlan& plan, ConvKind kind, const Window& w,
+                             const WeightGradientForm& form, View<const T> x, View<T> dw) {
   if (w.rank() > 3 || x.size() == 0 || w.kernel[w.rank() - 1] > most_kernel_columns) return false;
   ConvShape& s = plan.shape;
   s.batch = x.extent(0);
@@ -192,8 +193,8 @@ constexpr bool gradient_plan(ConvPlan& plan, const Window& w, const WeightGradie
     // Such that there are as many windows as dy has elements.
     s.pads_end[to] = (w.output[i] - 1) * w.strides[i] + w.reach(i) - s.input[to] - w.pad_begin(i);
   }
-  plan.kind = ConvKind::blocked;
-  plan.input = form.in_blocks ? Layout::blocked : Layout::plain;
+  plan.kind = kind;
+  plan.input = form.blocks.input ? Layout::blocked : Layout::plain;
   if (std::is_same_v<T, float> && has_winograd(s, form.edge)) plan.edge = form.edge;
   plan_tiles<T>(plan);
   return true;
@@ -207,7 +208,21 @@ constexpr bool has_depthwise_gradient(ConvPlan& plan, const Window& w,
     return false;
   } else {
     return form.groups > 1 && dw.extent(1) == 1 && form.groups == dw.extent(0) && w.rank() <= 2 &&
-           gradient_plan(plan, w, {.groups = form.groups, .in_blocks = form.in_blocks}, x, dw);
+           gradient_plan(plan, ConvKind::blocked, w, {.groups = form.groups, .blocks = form.blocks},
+                         x, dw);
+  }
+}
+
+/// Whether FewChannelsGradient computes a gradient, by this plan.
+template <class T>
+constexpr bool has_few_channels_gradient(ConvPlan& plan, const Window& w,
+                                         const WeightGradientForm& form, View<const T> x,
+                                         View<T> dw) {
+  if constexpr (!is_real<T> || !std::is_same_v<T, compute_t<T>>) {
+    return false;
+  } else {
+    return form.blocks.output && !form.blocks.input &&
+           gradient_plan(plan, ConvKind::line, w, {}, x, dw);
   }
 }
 
@@ -232,10 +247,10 @@ struct BlockedWeightGradient {
 
   constexpr BlockedWeightGradient(const Window& w, const WeightGradientForm& form, View<const T> x,
                                   View<T> dw)
-      : in_blocks(form.in_blocks) {
+      : in_blocks(form.blocks.input) {
     if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
       is_possible = form.groups == 1 && (in_blocks || dw.extent(1) * 2 >= N) &&
-                    gradient_plan(plan, w, form, x, dw);
+                    gradient_plan(plan, ConvKind::blocked, w, form, x, dw);
       if (!is_possible) return;
       const ConvShape& s = plan.shape;
       pixels = s.output_pixels();
@@ -353,7 +368,7 @@ struct BlockedWeightGradient {
   void add_planes(GradientTile<T> tile, std::int64_t count, std::int64_t planes,
                   std::int64_t height, T* sums, std::int64_t next, bool accumulate) const {
     tile.images = count;
-    tile.columns = pixels;
+    tile.columns = pixels;  // of one row
     tile.x_tap = plan.plane_size();
     tile.dw = sums;
     tile.dw_row = N;
@@ -370,6 +385,7 @@ struct BlockedWeightGradient {
     tile.rows = s.output(1);
     tile.columns = s.output(2);
     tile.x_row = plan.row_step * line;
+    tile.dy_row = tile.columns * tile.dy_column;
     tile.dw_row = area() * N;
     // The images one after the other, or frame by frame.
     const std::int64_t depth = s.output(0), runs = depth == 1 ? 1 : count * depth;
@@ -398,7 +414,8 @@ struct BlockedWeightGradient {
 /// op::ConvWeightGradient; the window's output is dy's. Sums are in the compute type over blocks of
 /// pixels, or of images, in their order, whatever the number of threads. By the form F(edge x edge,
 /// kernel) of Winograd if there is one and T is float. x and dy may lie in blocks where groups have one channel
-/// and one filter, or there is one group, and the kernel has no more than 256 columns.
+/// and one filter, or there is one group, and the kernel has no more than 256 columns; of one group, dy alone may,
+/// too.
 template <class T>
 constexpr std::size_t convolution_weight_gradient_workspace(const Window& window,
                                                             const WeightGradientForm& form,
@@ -408,6 +425,9 @@ constexpr std::size_t convolution_weight_gradient_workspace(const Window& window
   if (ConvPlan plan; detail::has_depthwise_gradient(plan, window, form, x, dw)) {
     return std::size_t(detail::DepthwiseWeightGradient<T>{plan}.bytes());
   }
+  if (ConvPlan plan; detail::has_few_channels_gradient(plan, window, form, x, dw)) {
+    return std::size_t(detail::FewChannelsGradient<T>(plan).bytes());
+  }
   const detail::BlockedWeightGradient<T> b(window, form, x, dw);
   if (!b.is_possible) {
     const detail::WeightGradient<T> c(window, form.groups, x, dy);
@@ -415,7 +435,7 @@ constexpr std::size_t convolution_weight_gradient_workspace(const Window& window
   }
   std::int64_t bytes = b.bytes();
   detail::with_winograd<T, every_conv>(b.plan, [&]<class F>(F) {
-    bytes = detail::WinogradWeightGradient<F>(b.plan.shape, form.in_blocks).bytes();
+    bytes = detail::WinogradWeightGradient<F>(b.plan.shape, b.in_blocks).bytes();
   });
   return std::size_t(bytes);
 }
@@ -429,11 +449,15 @@ void convolution_weight_gradient(const Window& window, const WeightGradientForm&
     const detail::DepthwiseWeightGradient<T> d{plan};
     return d.run(x.data, dy.data, dw.data, call.workspace, *call.executor);
   }
+  if (ConvPlan plan; detail::has_few_channels_gradient(plan, window, form, x, dw)) {
+    const detail::FewChannelsGradient<T> f(plan);
+    return f.run(x.data, dy.data, dw.data, call.workspace, *call.executor);
+  }
   const detail::BlockedWeightGradient<T> b(window, form, x, dw);
   if (b.is_possible) {
     if (b.plan.edge == 0) return b.run(x.data, dy.data, dw.data, call.workspace, *call.executor);
     return detail::with_winograd<T, every_conv>(b.plan, [&]<class F>(F) {
-      const detail::WinogradWeightGradient<F> winograd(b.plan.shape, form.in_blocks);
+      const detail::WinogradWeightGradient<F> winograd(b.plan.shape, b.in_blocks);
       winograd.run(x.data, dy.data, dw.data, call.workspace, *call.executor);
     });
   }

@@ -57,7 +57,8 @@ template <class Call>
   requires requires { Call::conv_kinds; }
 inline constexpr unsigned conv_kinds_of<Call> = Call::conv_kinds;
 
-/// Layouts of activations that a convolution or pooling reads and writes, see conv_shape.hpp.
+/// Which activations lie in blocks of channels, see conv_shape.hpp: those that a convolution or pooling reads, and
+/// those that it writes, or their gradients.
 struct Blocks {
   bool input = false, output = false;
 };
@@ -89,8 +90,8 @@ void fused_conv_pack(const Op& op, const Call& call, void* packed, View<const T>
 /// How the gradient of a convolution's weights is computed.
 struct WeightGradientForm {
   std::int64_t groups = 1;
-  std::int64_t edge = 0;   ///< of Winograd's tiles of outputs; 0: the direct sum
-  bool in_blocks = false;  ///< x and dy lie in blocks of channels
+  std::int64_t edge = 0;  ///< of Winograd's tiles of outputs; 0: the direct sum
+  Blocks blocks{};        ///< x and dy may lie in them
 };
 
 /// Kernels of more columns have no blocks.

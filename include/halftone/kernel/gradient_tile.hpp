@@ -44,7 +44,7 @@ constexpr void for_each_tap_group(const ConvPlan& plan, F&& f) {
 }
 
 /// Arguments of a tile of a weight gradient; strides in elements. Taps may also be blocks of channels that
-/// lie apart.
+/// lie apart. Or filters are lanes: `x` is dy in blocks of them then, and `dy` has x, a tap for each row of the tile.
 template <class S>
 struct GradientTile {
   const S* x = nullptr;   ///< blocks of channels; the next column is the next vector
@@ -52,7 +52,7 @@ struct GradientTile {
   S* dw = nullptr;        ///< a vector of channels for each filter and tap
   std::int64_t images = 1, rows = 1, columns = 0;
   std::int64_t x_image = 0, x_row = 0, x_tap = Vec<S>::size;
-  std::int64_t dy_image = 0, dy_column = 0, dw_row = 0, dw_tap = 0;
+  std::int64_t dy_image = 0, dy_row = 0, dy_column = 0, dw_row = 0, dw_tap = 0;
   bool accumulate = false;
 };
 
@@ -68,9 +68,9 @@ void run_gradient_tile(const GradientTile<S>& t) {
     for (int v = 0; v < V; ++v) sum[i][v] = S(0);
   }
   for (std::int64_t image = 0; image < t.images; ++image) {
-    const S* dy = t.dy + image * t.dy_image;
     for (std::int64_t row = 0; row < t.rows; ++row) {
       const S* x = t.x + image * t.x_image + row * t.x_row;
+      const S* dy = t.dy + image * t.dy_image + row * t.dy_row;
       for (std::int64_t q = t.columns; q > 0; --q) {
         Vector wide[V];
 #pragma GCC unroll 8

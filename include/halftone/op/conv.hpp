@@ -176,14 +176,15 @@ struct Conv {
 /// dw      [filters, channels / group, kernel_shape...]
 /// pads    resolved; those at the end follow from the extents
 /// winograd  edge of the output tiles of Winograd's form, as FusedConv's; 0: the direct sum
-/// block   if not 0, x and dy lie in blocks of so many channels, as FusedConv's; `channels` and `filters` say how
-///         many there are
+/// block   if not 0, dy lies in blocks of so many channels, as FusedConv's, and x does with blocked_input; `channels`
+///         and `filters` say how many there are
 struct ConvWeightGradient {
   Dims kernel_shape{}, strides{}, dilations{};
   Pads pads{};
   std::int64_t group = 1;
   std::int64_t winograd = 0;
   std::int64_t block = 0, channels = 0, filters = 0;
+  bool blocked_input = false;
 
   static constexpr OpId id{"halftone", "ConvWeightGradient", 1};
   static constexpr Signature signature = "x dy -> dw";
@@ -206,6 +207,7 @@ struct ConvWeightGradient {
     visit("block", block);
     visit("channels", channels);
     visit("filters", filters);
+    visit("blocked_input", blocked_input);
   }
   constexpr void cost(auto& machine, auto in, auto out) const {
     const Dims dw = out[0].shape;
@@ -238,7 +240,9 @@ struct ConvWeightGradient {
   }
 
  private:
-  constexpr kernel::WeightGradientForm form() const { return {group, winograd, block != 0}; }
+  constexpr kernel::WeightGradientForm form() const {
+    return {group, winograd, {.input = blocked_input, .output = block != 0}};
+  }
   constexpr Window window_of(const auto& dy) const {
     Window w;
     w.kernel = kernel_shape;

@@ -230,22 +230,22 @@ class ChannelBlocks {
     return true;
   }
 
-  /// The gradient of weights reads both of its inputs in blocks.
+  /// The gradient of weights reads both of its inputs in blocks, but few channels as they are.
   constexpr bool place_weight_gradient(Node& node) {
     if (!is_trained_ || node.op->id != op::ConvWeightGradient::id) return false;
     const TensorInfo x = graph_.info(node.inputs[0]), dy = graph_.info(node.inputs[1]);
     if (!fits(x) || !fits(dy)) return false;
     auto conv = unpack<op::ConvWeightGradient>(node.attributes);
     const bool by_channel = conv.group == x.shape[1] && conv.group == dy.shape[1];
-    // Few channels are read as they are.
-    const bool is_one_group = conv.group == 1 && x.shape[1] * 2 >= block_;
-    if (!is_one_group && !by_channel) return false;
+    if (conv.group != 1 && !by_channel) return false;
     if (conv.kernel_shape[1] > kernel::most_kernel_columns) return false;
     conv.block = block_;
     conv.channels = x.shape[1];
     conv.filters = dy.shape[1];
+    conv.blocked_input = by_channel || conv.winograd != 0 || x.shape[1] >= block_;
     node.attributes = pack(conv);
-    for (TensorId& id : node.inputs) id = in_blocks(id, block_);
+    node.inputs[0] = conv.blocked_input ? in_blocks(node.inputs[0], block_) : plain(node.inputs[0]);
+    node.inputs[1] = in_blocks(node.inputs[1], block_);
     graph_.nodes.push_back(std::move(node));
     return true;
   }
