@@ -89,6 +89,28 @@ TEST_CASE("reduce: parts of one output, in any order of the tasks") {
   }
 }
 
+TEST_CASE("reduce: a batch in parts has the same sums") {
+  constexpr std::int64_t batch = 6, part = 2;
+  const auto check = [&](std::vector<std::int64_t> extents, std::uint32_t mask) {
+    extents[0] = batch;
+    std::size_t image = 1;
+    for (std::size_t i = 1; i < extents.size(); ++i) image *= std::size_t(extents[i]);
+    std::vector<float> x(batch * image);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = float(i * 7919 % 65537) / 65537;
+    const auto whole = reduced<Accumulation::sum>(extents, mask, x);
+    extents[0] = part;
+    std::vector<float> parts;
+    for (std::size_t i = 0; i < batch; i += part) {
+      const std::vector<float> some(x.begin() + i * image, x.begin() + (i + part) * image);
+      for (const float y : reduced<Accumulation::sum>(extents, mask, some)) parts.push_back(y);
+    }
+    CHECK(parts == whole);
+  };
+  check({0, 2, 112, 112, 16}, 0b01100);  // pixels of channels in blocks
+  check({0, 2, 400, 500}, 0b1100);
+  check({0, 300, 500}, 0b110);
+}
+
 TEST_CASE_TEMPLATE("reduce: halves are summed in float", T, half, bfloat16) {
   // Their own sum of ones would stop at 2048, or at 256.
   const std::vector<T> x(30000, static_cast<T>(1.f));

@@ -97,13 +97,11 @@ struct ReducePlan {
     }
   }
 
-  /// Parts that each output's terms are cut into, with a partial result each; 1 if there are
-  /// outputs enough.
+  /// Parts that each output's terms are cut into, with a partial result each. The number of outputs does not
+  /// count, so that a batch in parts has the same sums.
   constexpr std::int64_t parts() const {
-    const std::int64_t units = is_by_columns ? kept.count() * column_tasks() : outputs;
     const std::int64_t work = is_by_columns ? terms * (row < columns ? row : columns) : terms;
-    if (units > 8 || work < 2 * piece || outputs == 0) return 1;
-    return (work + piece - 1) / piece;
+    return work < 2 * piece || outputs == 0 ? 1 : (work + piece - 1) / piece;
   }
   constexpr std::int64_t column_tasks() const { return (row + columns - 1) / columns; }
 };
