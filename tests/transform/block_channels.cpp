@@ -332,6 +332,28 @@ TEST_CASE("block channels: weights that a convolution makes are plain") {
   });
 }
 
+TEST_CASE("block channels: memory that changes is brought into blocks anew") {
+  constexpr std::int64_t channels = 32;
+  Graph g;
+  const AnyTensor v = parameter<float, Shape<1, channels, 3, 2>>(g, "v");
+  const AnyTensor w = parameter<float, Shape<channels, channels, 1, 1>>(g, "w");
+  const AnyTensor x = g.input<float>("x", {1, channels, 3, 2});
+  output(g, op::conv(v, w), "before");
+  op::copy_var_update(v, x);
+  output(g, op::conv(v, w), "after");
+  output(g, op::conv(x, w), "expected");
+  g = block_channels(fuse_convolutions(std::move(g)), float_lanes());
+  CHECK(test::count(g, op::FusedConv::id) == 3);
+  const test::Results found = test::results(g);
+  const auto are_same = [&](std::size_t a, std::size_t b) {
+    bool same = true;
+    test::for_each_pair({found[a]}, {found[b]}, [&](float p, float q) { same = same && p == q; });
+    return same;
+  };
+  CHECK(are_same(1, 2));
+  CHECK(!are_same(0, 1));
+}
+
 TEST_CASE("block channels: a graph without convolutions stays as it is") {
   Graph g;
   const AnyTensor x = g.input<float>("x", {1, 32, 4, 4});

@@ -221,7 +221,7 @@ constexpr bool has_few_channels_gradient(ConvPlan& plan, const Window& w,
   if constexpr (!is_real<T> || !std::is_same_v<T, compute_t<T>>) {
     return false;
   } else {
-    return form.blocks.output && !form.blocks.input &&
+    return form.groups == 1 && form.blocks.output && !form.blocks.input &&
            gradient_plan(plan, ConvKind::line, w, {}, x, dw);
   }
 }

@@ -26,6 +26,7 @@ class ChannelBlocks {
         block_(block),
         with_bytes_(with_bytes),
         is_trained_(is_trained(graph_)),
+        aliases_(graph_),
         blocked_(graph_, no_tensor),
         is_plain_(graph_, true),
         is_wanted_(graph_, false) {
@@ -52,7 +53,9 @@ class ChannelBlocks {
       }
       // An output leaves its blocks where it is made: a training may make it several times before it updates.
       for (const TensorId id : made) {
-        if (id != no_tensor && is_output[id]) plain(id);
+        if (id == no_tensor) continue;
+        if (is_output[id] || aliases_.is_modified(id)) plain(id);
+        if (aliases_.is_modified(id)) blocked_[id] = no_tensor;
       }
     }
     join_clamps();
@@ -62,7 +65,7 @@ class ChannelBlocks {
 
  private:
   /// In a training, marks activations and gradients that convolutions and normalizations read, themselves or
-  /// behind element-wise operators.
+  /// behind slices and element-wise operators. The marks only save reorders.
   constexpr void find_wanted() {
     const auto want = [&](const Node& node, std::initializer_list<std::size_t> inputs) {
       for (const std::size_t i : inputs) {
@@ -118,7 +121,7 @@ class ChannelBlocks {
   }
   /// Channels of the blocks that a tensor has; 0: none.
   constexpr std::int64_t block_of(TensorId id) const {
-    return has_blocked(id) ? graph_.info(blocked_[id]).shape.back() : 0;
+    return blocked_[id] == no_tensor ? 0 : graph_.info(blocked_[id]).shape.back();
   }
   /// The blocks in which a tensor is summed up. In a training they follow from its shape alone: blocks are summed up
   /// in another order, which must not change where activations are recomputed, kept elsewhere or made in parts.
@@ -145,16 +148,15 @@ class ChannelBlocks {
                             .outputs = {to},
                             .place = here_});
   }
-  constexpr bool has_blocked(TensorId id) const { return blocked_[id] != no_tensor; }
   constexpr TensorId in_blocks(TensorId id, std::int64_t block) {
-    if (!has_blocked(id) || block_of(id) != block) {
-      plain(id);
-      const TensorId b = add_blocked(id, block);
-      reorder(id, b, true, id);
-    }
-    return blocked_[id];
+    if (block_of(id) == block) return blocked_[id];
+    plain(id);
+    const TensorId b = add_blocked(id, block);
+    reorder(id, b, true, id);
+    // Memory that nodes modify is brought into blocks anew for each reader.
+    if (aliases_.is_modified(id)) blocked_[id] = no_tensor;
+    return b;
   }
-  constexpr TensorId in_own_blocks(TensorId id) { return in_blocks(id, block_of(id)); }
   constexpr TensorId plain(TensorId id) {
     if (id == no_tensor || is_plain_[id]) return id;
     is_plain_[id] = true;
@@ -236,13 +238,13 @@ class ChannelBlocks {
     const TensorInfo x = graph_.info(node.inputs[0]), dy = graph_.info(node.inputs[1]);
     if (!fits(x) || !fits(dy)) return false;
     auto conv = unpack<op::ConvWeightGradient>(node.attributes);
-    const bool by_channel = conv.group == x.shape[1] && conv.group == dy.shape[1];
+    const bool by_channel = conv.group > 1 && conv.group == x.shape[1] && conv.group == dy.shape[1];
     if (conv.group != 1 && !by_channel) return false;
     if (conv.kernel_shape[1] > kernel::most_kernel_columns) return false;
     conv.block = block_;
     conv.channels = x.shape[1];
     conv.filters = dy.shape[1];
-    conv.blocked_input = by_channel || conv.winograd != 0 || x.shape[1] >= block_;
+    conv.blocked_input = by_channel || x.shape[1] >= block_;
     node.attributes = pack(conv);
     node.inputs[0] = conv.blocked_input ? in_blocks(node.inputs[0], block_) : plain(node.inputs[0]);
     node.inputs[1] = in_blocks(node.inputs[1], block_);
@@ -296,8 +298,8 @@ class ChannelBlocks {
     return true;
   }
 
-  /// An input of an element-wise node is in blocks, or it has one element, one constant for each channel,
-  /// or, as gates have, one number for each channel of an image.
+  /// An input of an element-wise node is in blocks or comes into them where that is wanted, or it has one element,
+  /// one constant for each channel, or, as gates have, one number for each channel of an image.
   enum class Operand { blocked, scalar, channel, gate, other };
   constexpr Operand operand(TensorId id, const TensorInfo& y, std::int64_t block,
                             bool is_wanted) const {
@@ -309,7 +311,7 @@ class ChannelBlocks {
     if (x.elements() == 1) return Operand::scalar;
     const std::size_t axis = x.rank() == 4 ? 1 : 0;
     if ((x.rank() == 4 || x.rank() == 3) && x.shape[axis] == y.shape[1] &&
-        x.elements() == y.shape[1] && graph_.tensor(id).role == Role::constant) {
+        x.elements() == y.shape[1] && role == Role::constant) {
       return Operand::channel;
     }
     const bool is_gate = fits(x) && x.shape[1] == y.shape[1] && x.shape[2] == 1 && x.shape[3] == 1;
@@ -358,6 +360,7 @@ class ChannelBlocks {
     const bool needs_blocks =
         !is_whole(y, block);  // other operands would give missing channels numbers
     if (needs_blocks && !keeps_zeros(node)) return false;
+    // An Add of a training joins residuals, or parts of a gradient, which convolutions read.
     const bool is_wanted =
         is_wanted_[node.outputs[0]] || (is_trained_ && node.op->id == op::Add::id);
     for (const TensorId id : node.inputs) {
@@ -387,7 +390,7 @@ class ChannelBlocks {
     const std::int64_t block = block_of(node.inputs[0]);
     if (!may_work_on(y, block)) return false;
     for (std::size_t i = 1; i < node.inputs.size(); ++i) plain(node.inputs[i]);
-    node.inputs[0] = in_own_blocks(node.inputs[0]);
+    node.inputs[0] = blocked_[node.inputs[0]];
     block_output(node, block);
     graph_.nodes.push_back(std::move(node));
     return true;
@@ -425,11 +428,9 @@ class ChannelBlocks {
     } else if (node.op->id == op::AveragePool::id) {
       widen<op::AveragePool>(node, x);
     } else if (node.op->id == op::GlobalAveragePool::id) {
-      const Dims axes{2, 3};
       node.op = &descriptor<op::ReduceMean>;
       node.attributes = pack(op::ReduceMean{});
-      node.inputs.push_back(constant(graph_, axes).id);
-      follow();
+      node.inputs.push_back(whole_numbers({2, 3}));
     } else {
       return false;
     }
@@ -454,7 +455,7 @@ class ChannelBlocks {
     }
     if (!are_blocks && !are_last) return false;
     node.attributes = pack(op::Concat{.axis = axis == 0 ? 0 : are_blocks ? 1 : 4});
-    for (TensorId& id : node.inputs) id = in_own_blocks(id);
+    for (TensorId& id : node.inputs) id = blocked_[id];
     block_output(node, are_blocks ? block_ : y.shape[1]);
     graph_.nodes.push_back(std::move(node));
     return true;
@@ -565,10 +566,7 @@ class ChannelBlocks {
   constexpr Vector<std::int64_t> numbers(const Node& node, std::size_t input) const {
     if (!has_input(node, input)) return {};
     const InputInfo in = input_info(graph_, node.inputs[input]);
-    if (!in.is_constant) return {};
-    Vector<std::int64_t> list;
-    for (const std::int64_t v : Inputs({&in, 1}, 0).integers(0)) list.push_back(v);
-    return list;
+    return Inputs({&in, 1}, 0).integers(0);
   }
   constexpr TensorId whole_numbers(const Dims& list) {
     const TensorId id = constant(graph_, list).id;
@@ -700,6 +698,7 @@ class ChannelBlocks {
   Graph graph_;
   std::int64_t block_;
   bool with_bytes_, is_trained_;
+  Aliases aliases_;
   Vector<Moments> moments_;
   Place here_{};  ///< of the node at hand
   TensorMap<TensorId> blocked_;
@@ -712,7 +711,8 @@ class ChannelBlocks {
 /// layout of the fast kernels: [batch, channels / block, height, width, block]; with_bytes: those
 /// between convolutions of bytes into blocks of all channels, which lie last then. Element-wise
 /// operators, pooling, concatenation and normalization between them work on the blocks; what else
-/// reads such a tensor gets it reordered.
+/// reads such a tensor gets it reordered. In a training gradients lie in blocks, too, and what sums up activations of
+/// four dimensions always does.
 constexpr Graph block_channels(Graph graph, std::int64_t block, bool with_bytes = false) {
   bool has_convolutions = false;
   for (const Node& node : graph.nodes) {
