@@ -195,7 +195,8 @@ constexpr bool gradient_plan(ConvPlan& plan, ConvKind kind, const Window& w,
   }
   plan.kind = kind;
   plan.input = form.blocks.input ? Layout::blocked : Layout::plain;
-  if (std::is_same_v<T, float> && has_winograd(s, form.edge)) plan.edge = form.edge;
+  const bool has_form = std::is_same_v<T, float> && form.groups == 1 && has_winograd(s, form.edge);
+  if (has_form) plan.edge = form.edge;
   plan_tiles<T>(plan);
   return true;
 }
@@ -207,9 +208,9 @@ constexpr bool has_depthwise_gradient(ConvPlan& plan, const Window& w,
   if constexpr (!is_real<T> || !std::is_same_v<T, compute_t<T>>) {
     return false;
   } else {
-    return form.groups > 1 && dw.extent(1) == 1 && form.groups == dw.extent(0) && w.rank() <= 2 &&
-           gradient_plan(plan, ConvKind::blocked, w, {.groups = form.groups, .blocks = form.blocks},
-                         x, dw);
+    return form.groups > 1 && dw.extent(1) * form.groups == dw.extent(0) && w.rank() <= 2 &&
+           DepthwiseWeightGradient<T>::has_groups_of(dw.extent(1)) &&
+           gradient_plan(plan, ConvKind::blocked, w, form, x, dw);
   }
 }
 
@@ -228,8 +229,8 @@ constexpr bool has_few_channels_gradient(ConvPlan& plan, const Window& w,
 
 /// The gradient of a convolution's weights without patches: x lies in blocks of channels, so that a
 /// vector of it belongs to neighbouring channels of the weights, and each tile of filters by
-/// neighbouring taps, or blocks of channels, sums over all pixels of some images. Only some convolutions:
-/// is_possible.
+/// neighbouring taps, or blocks of channels, sums over all pixels of some images. Only some convolutions, with
+/// groups of whole blocks if x and dy lie in some: is_possible.
 template <class T>
 struct BlockedWeightGradient {
   static constexpr std::int64_t N = channel_block<T>;
@@ -242,14 +243,15 @@ struct BlockedWeightGradient {
   ConvPlan plan;
   Parts tiles{0, 1};   ///< of filters, or of those of a block
   Parts panels{0, 1};  ///< of planes
-  std::int64_t images = 0, pixels = 0;
+  std::int64_t groups = 1, images = 0, pixels = 0;
   bool in_blocks = false, is_possible = false;
 
   constexpr BlockedWeightGradient(const Window& w, const WeightGradientForm& form, View<const T> x,
                                   View<T> dw)
-      : in_blocks(form.blocks.input) {
+      : groups(form.groups), in_blocks(form.blocks.input) {
     if constexpr (is_real<T> && std::is_same_v<T, compute_t<T>>) {
-      is_possible = form.groups == 1 && (in_blocks || dw.extent(1) * 2 >= N) &&
+      const bool has_blocks = in_blocks && dw.extent(1) % N == 0 && dw.extent(0) / groups % N == 0;
+      is_possible = (groups == 1 || has_blocks) && (in_blocks || dw.extent(1) * 2 >= N) &&
                     gradient_plan(plan, ConvKind::blocked, w, form, x, dw);
       if (!is_possible) return;
       const ConvShape& s = plan.shape;
@@ -259,7 +261,7 @@ struct BlockedWeightGradient {
         taps = count > taps ? count : taps;
       });
       const bool joins_planes = in_blocks && area() == 1;
-      panels = Parts(plan.planes, joins_planes ? most_planes : 1);
+      panels = Parts(plan.planes / groups, joins_planes ? most_planes : 1);
       tiles = Parts(in_blocks ? N : s.filters, gradient_rows(joins_planes ? most_planes : taps));
       const std::int64_t bytes = plan.planes * plan.plane_size() * std::int64_t(sizeof(T));
       const std::int64_t some = bytes < chunk_bytes ? chunk_bytes / bytes : 1;
@@ -276,20 +278,21 @@ struct BlockedWeightGradient {
   /// Sums stay while there are other images to come, else each share of the work has those of a tile.
   constexpr bool keeps_sums() const { return images < plan.shape.batch; }
   constexpr std::int64_t tile_count() const {
-    return in_blocks ? channel_blocks<T>(plan.shape.filters) * tiles.parts : tiles.parts;
+    return in_blocks ? channel_blocks<T>(group_filters()) * tiles.parts : tiles.parts;
   }
+  constexpr std::int64_t group_filters() const { return plan.shape.filters / groups; }
   struct Filters {
     std::int64_t first, count;
   };
-  /// The filters of a tile; the last tiles of blocks may have none.
+  /// The filters of a group that a tile has; the last tiles of blocks may have none.
   constexpr Filters filters(std::int64_t tile) const {
     const std::int64_t block = in_blocks ? tile / tiles.parts * N : 0, part = tile % tiles.parts;
     const std::int64_t first = block + tiles.begin(part), end = block + tiles.begin(part + 1);
-    return {first, (end < plan.shape.filters ? end : plan.shape.filters) - first};
+    return {first, (end < group_filters() ? end : group_filters()) - first};
   }
   constexpr Parts shares() const {
     constexpr std::int64_t most = 16;
-    const std::int64_t all = panels.parts * tile_count();
+    const std::int64_t all = groups * panels.parts * tile_count();
     return Parts(all, Parts(all, most).parts);
   }
   constexpr std::int64_t tile_sums_size() const {
@@ -297,7 +300,7 @@ struct BlockedWeightGradient {
     return height * area() * N * (in_blocks && area() == 1 ? most_planes : 1);
   }
   constexpr std::int64_t sums_size() const {
-    return keeps_sums() ? plan.planes * area() * plan.shape.filters * N
+    return keeps_sums() ? plan.planes * area() * group_filters() * N
                         : shares().parts * tile_sums_size();
   }
   constexpr std::int64_t bytes() const {
@@ -329,18 +332,21 @@ struct BlockedWeightGradient {
         const std::int64_t dy_image = channel_blocks<T>(s.filters) * pixels * N;
         parallel_for(executor, shares().parts, [&](std::int64_t share) {
           for (std::int64_t i = shares().begin(share); i < shares().begin(share + 1); ++i) {
-            const std::int64_t panel = i / tile_count(), plane = panels.begin(panel);
-            const std::int64_t planes = panels.begin(panel + 1) - plane;
+            const std::int64_t panel = i / tile_count() % panels.parts;
+            const std::int64_t group = i / (tile_count() * panels.parts);
+            const std::int64_t first = panels.begin(panel), plane = group * panels.count + first;
+            const std::int64_t planes = panels.begin(panel + 1) - first;
             const auto [f, height] = filters(i % tile_count());
             if (height <= 0) continue;
-            T* const own = keeps_sums() ? sums + (plane * s.filters + f) * area() * N
+            T* const own = keeps_sums() ? sums + (plane * group_filters() + f) * area() * N
                                         : sums + share * tile_sums_size();
-            const std::int64_t next = (keeps_sums() ? s.filters : height) * area() * N;
+            const std::int64_t next = (keeps_sums() ? group_filters() : height) * area() * N;
+            const std::int64_t filter = group * group_filters() + f;
             GradientTile<T> tile;
             tile.x = (plan.copies ? blocks : x) + plane * plan.plane_size();
             tile.x_image = plan.planes * plan.plane_size();
             if (in_blocks) {
-              tile.dy = dy + image * dy_image + f / N * pixels * N + f % N;
+              tile.dy = dy + image * dy_image + filter / N * pixels * N + filter % N;
               tile.dy_image = dy_image;
               tile.dy_column = N;
             } else {
@@ -354,7 +360,8 @@ struct BlockedWeightGradient {
               add_taps(tile, count, height, own, image != 0);
             }
             for (std::int64_t p = 0; is_last && p < planes; ++p) {
-              unblock_weights(s, own + p * next, plane + p, f, height, dw);
+              unblock_weights(s.channels / groups, area(), own + p * next, first + p, filter,
+                              height, dw);
             }
           }
         });
@@ -413,9 +420,9 @@ struct BlockedWeightGradient {
 
 /// op::ConvWeightGradient; the window's output is dy's. Sums are in the compute type over blocks of
 /// pixels, or of images, in their order, whatever the number of threads. By the form F(edge x edge,
-/// kernel) of Winograd if there is one and T is float. x and dy may lie in blocks where groups have one channel
-/// and one filter, or there is one group, and the kernel has no more than 256 columns; of one group, dy alone may,
-/// too.
+/// kernel) of Winograd if there is one and T is float. x and dy may lie in blocks where there is one group,
+/// or groups have whole blocks or as many channels as filters that divide a block, and the kernel has no more than
+/// 256 columns; of one group, dy alone may, too.
 template <class T>
 constexpr std::size_t convolution_weight_gradient_workspace(const Window& window,
                                                             const WeightGradientForm& form,
@@ -423,7 +430,7 @@ constexpr std::size_t convolution_weight_gradient_workspace(const Window& window
                                                             View<T> dw) {
   if (dw.size() == 0) return 0;
   if (ConvPlan plan; detail::has_depthwise_gradient(plan, window, form, x, dw)) {
-    return std::size_t(detail::DepthwiseWeightGradient<T>{plan}.bytes());
+    return std::size_t(detail::DepthwiseWeightGradient<T>{plan, dw.extent(1)}.bytes());
   }
   if (ConvPlan plan; detail::has_few_channels_gradient(plan, window, form, x, dw)) {
     return std::size_t(detail::FewChannelsGradient<T>(plan).bytes());
@@ -446,7 +453,7 @@ void convolution_weight_gradient(const Window& window, const WeightGradientForm&
                                  View<T> dw) {
   if (dw.size() == 0) return;
   if (ConvPlan plan; detail::has_depthwise_gradient(plan, window, form, x, dw)) {
-    const detail::DepthwiseWeightGradient<T> d{plan};
+    const detail::DepthwiseWeightGradient<T> d{plan, dw.extent(1)};
     return d.run(x.data, dy.data, dw.data, call.workspace, *call.executor);
   }
   if (ConvPlan plan; detail::has_few_channels_gradient(plan, window, form, x, dw)) {

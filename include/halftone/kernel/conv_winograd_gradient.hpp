@@ -5,15 +5,16 @@
 
 namespace halftone::kernel::detail {
 
-/// dw[f, c, tap] of some filters and one plane of channels from vectors of channels [f, tap].
+/// dw[f, c, tap], with `channels` and `area` taps, of some filters and one plane of channels from vectors of
+/// channels [f, tap].
 template <class T>
-void unblock_weights(const ConvShape& s, const T* blocked, std::int64_t plane, std::int64_t first,
-                     std::int64_t filters, T* dw) {
+void unblock_weights(std::int64_t channels, std::int64_t area, const T* blocked, std::int64_t plane,
+                     std::int64_t first, std::int64_t filters, T* dw) {
   constexpr std::int64_t N = channel_block<T>;
-  const std::int64_t area = s.kernel_size(), left = s.channels - plane * N;
+  const std::int64_t left = channels - plane * N;
   if (area == 1) {
     for (std::int64_t f = 0; f < filters; ++f) {
-      T* const to = dw + (first + f) * s.channels + plane * N;
+      T* const to = dw + (first + f) * channels + plane * N;
       const auto lanes = Vec<T>::load(blocked + f * N);
       left < N ? lanes.store_partial(to, left) : lanes.store(to);
     }
@@ -21,7 +22,7 @@ void unblock_weights(const ConvShape& s, const T* blocked, std::int64_t plane, s
   }
   for (std::int64_t f = 0; f < filters; ++f) {
     pack_strip(blocked + f * area * N, N, std::int64_t{1}, area, left < N ? left : N,
-               dw + ((first + f) * s.channels + plane * N) * area, area);
+               dw + ((first + f) * channels + plane * N) * area, area);
   }
 }
 
@@ -237,7 +238,8 @@ class WinogradWeightGradient {
         transform_weight_gradient<F>(sums + (f * (last - first) + plane - first) * N,
                                      sums_position(), is_first ? nullptr : kept,
                                      dw != nullptr ? own : kept);
-        if (dw != nullptr) unblock_weights(s_, own, plane, filter, 1, dw);
+        if (dw != nullptr)
+          unblock_weights(s_.channels, s_.kernel_size(), own, plane, filter, 1, dw);
       }
     }
   }

@@ -238,13 +238,12 @@ class ChannelBlocks {
     const TensorInfo x = graph_.info(node.inputs[0]), dy = graph_.info(node.inputs[1]);
     if (!fits(x) || !fits(dy)) return false;
     auto conv = unpack<op::ConvWeightGradient>(node.attributes);
-    const bool by_channel = conv.group > 1 && conv.group == x.shape[1] && conv.group == dy.shape[1];
-    if (conv.group != 1 && !by_channel) return false;
+    if (!may_have_groups(x.shape[1], dy.shape[1], conv.group)) return false;
     if (conv.kernel_shape[1] > kernel::most_kernel_columns) return false;
     conv.block = block_;
     conv.channels = x.shape[1];
     conv.filters = dy.shape[1];
-    conv.blocked_input = by_channel || x.shape[1] >= block_;
+    conv.blocked_input = conv.group != 1 || x.shape[1] >= block_;
     node.attributes = pack(conv);
     node.inputs[0] = conv.blocked_input ? in_blocks(node.inputs[0], block_) : plain(node.inputs[0]);
     node.inputs[1] = in_blocks(node.inputs[1], block_);
