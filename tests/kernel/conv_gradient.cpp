@@ -168,6 +168,11 @@ TEST_CASE("gradients of weights equal the definition in every form") {
 
 /// Sums of small multiples of 1/64 are exact.
 void check_exact(const ConvShape& s) {
+  CAPTURE(s.channels);
+  CAPTURE(s.filters);
+  CAPTURE(s.groups);
+  CAPTURE(s.kernel[2]);
+  CAPTURE(s.stride[2]);
   const auto x = numbers<float>(s.batch * s.channels * s.input_pixels(), 1, 4);
   const auto dy = numbers<float>(s.batch * s.filters * s.output_pixels(), 2, 4);
   const auto dw = gradient(s, x, dy, 0);
@@ -186,8 +191,6 @@ TEST_CASE("gradients of weights of one pixel equal the definition") {
        {shape2(2, 16, 16, 1, 7, 9, 1, 1), shape2(3, 35, 21, 1, 5, 6, 1, 1),
         shape2(1, 144, 40, 1, 9, 8, 1, 1, 2), shape2(70, 24, 100, 1, 4, 4, 1, 1, 1, 1),
         shape2(2, 8, 7, 1, 3, 3, 1, 1), shape2(9, 80, 24, 1, 60, 33, 1, 1, 2)}) {
-    CAPTURE(s.channels);
-    CAPTURE(s.filters);
     check_exact(s);
   }
 }
@@ -208,9 +211,6 @@ TEST_CASE("gradients of depthwise weights equal the definition") {
         depthwise(1, 48, 17, 13, 5, 2), depthwise(1, 33, 15, 16, 7),
         depthwise(2, 20, 12, 14, 3, 1, 2), depthwise(1, 16, 17, 19, 5, 3, 2),
         depthwise(1, 40, 3, 2, 7), uneven, row}) {
-    CAPTURE(s.channels);
-    CAPTURE(s.kernel[2]);
-    CAPTURE(s.stride[2]);
     check_exact(s);
   }
 }
@@ -222,9 +222,6 @@ TEST_CASE("gradients of weights of groups equal the definition") {
         shape2(2, 16, 16, 4, 12, 14, 1, 1), shape2(2, 64, 64, 4, 9, 7, 3, 3, 1, 1),
         shape2(70, 32, 64, 2, 5, 6, 3, 3, 2, 1), shape2(2, 128, 64, 2, 9, 9, 1, 1),
         shape2(2, 18, 18, 3, 9, 7, 3, 3, 1, 1), shape2(2, 16, 32, 8, 9, 7, 3, 3, 1, 1)}) {
-    CAPTURE(s.channels);
-    CAPTURE(s.groups);
-    CAPTURE(s.kernel[2]);
     check_exact(s);
   }
 }
@@ -242,9 +239,6 @@ TEST_CASE("gradients of weights of few channels equal the definition") {
         shape2(2, 3, 17, 1, 8, 9, 1, 1, 2),         // of one pixel, with strides
         shape2(1, 7, 20, 1, 10, 12, 3, 3, 1, 4, 3), shape2(1, 2, 18, 1, 5, 40, 1, 11, 4, 5),
         uneven}) {
-    CAPTURE(s.channels);
-    CAPTURE(s.filters);
-    CAPTURE(s.kernel[2]);
     check_exact(s);
   }
 }
@@ -266,9 +260,6 @@ TEST_CASE("gradients of weights in three dimensions equal the definition") {
     pixels.pads_begin[axis] = pixels.pads_end[axis] = 0;
   }
   for (const ConvShape& s : {cube, strided, hollow, long_kernel, many, pixels}) {
-    CAPTURE(s.batch);
-    CAPTURE(s.kernel[0]);
-    CAPTURE(s.stride[0]);
     check_exact(s);
   }
 }
