@@ -168,10 +168,13 @@ TEST_CASE("gradients of weights equal the definition in every form") {
 
 /// Sums of small multiples of 1/64 are exact.
 void check_exact(const ConvShape& s) {
+  CAPTURE(s.batch);
   CAPTURE(s.channels);
   CAPTURE(s.filters);
   CAPTURE(s.groups);
+  CAPTURE(s.kernel[0]);
   CAPTURE(s.kernel[2]);
+  CAPTURE(s.stride[0]);
   CAPTURE(s.stride[2]);
   const auto x = numbers<float>(s.batch * s.channels * s.input_pixels(), 1, 4);
   const auto dy = numbers<float>(s.batch * s.filters * s.output_pixels(), 2, 4);

@@ -281,7 +281,7 @@ TEST_CASE("block channels: what is trained stays in blocks between its image and
   CHECK(test::count(blocked, op::BlockedConvTranspose::id) == 4);
   CHECK(test::count(blocked, op::Clip::id) == 0);
   CHECK(test::count(blocked, op::Relu::id) == 0);
-  // One to the loss, and one from it.
+  // The loss is computed outside of blocks: one reorder leads to it, and one leads back.
   CHECK(test::count(blocked, op::ReorderChannels::id) == 2);
   const test::Results found = test::results(blocked), expected = test::results(g);
   for (std::size_t i = 0; i < expected.size(); ++i) {

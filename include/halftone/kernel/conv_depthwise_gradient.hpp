@@ -77,18 +77,13 @@ struct DepthwiseGradientKernels {
 template <class S, int G, int First>
 inline constexpr TapTable<DepthwiseGradientKernels<S, G, First>> depthwise_gradient_table{};
 
-/// The gradient of the weights of a convolution whose groups have one channel and one filter, or, of floats, as many
-/// of each as divide a block. `plan` says how x and dy lie, and brings x into blocks, see gradient_plan().
+/// The gradient of the weights of a convolution that has_narrow_groups(). `plan` says how x and dy lie, and brings x into blocks, see gradient_plan().
 template <class T>
 struct DepthwiseWeightGradient {
   static constexpr std::int64_t N = channel_block<T>, most_tasks = 16;
 
   const ConvPlan& plan;
   std::int64_t group = 1;  ///< channels, and filters, of one
-
-  static constexpr bool has_groups_of(std::int64_t channels) {
-    return channels == 1 || (std::is_same_v<T, float> && channels < N && N % channels == 0);
-  }
 
   constexpr std::int64_t pixels() const { return plan.shape.output_pixels(); }
   constexpr std::int64_t area() const { return plan.shape.kernel_size(); }
@@ -146,7 +141,7 @@ struct DepthwiseWeightGradient {
   template <int G = 1>
   void add_image_of(const T* x, const T* dy, T* sums) const {
     if (group == G) return add_image<G, 0>(x, dy, sums);
-    if constexpr (2 * G < N && has_groups_of(2 * G)) add_image_of<2 * G>(x, dy, sums);
+    if constexpr (has_narrow_groups<T>(2 * G)) add_image_of<2 * G>(x, dy, sums);
   }
   template <int G, int First>
   void add_image(const T* x, const T* dy, T* sums) const {

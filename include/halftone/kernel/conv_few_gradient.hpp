@@ -1,6 +1,5 @@
 #pragma once
 
-#include <halftone/kernel/conv_blocked.hpp>
 #include <halftone/kernel/gradient_tile.hpp>
 
 namespace halftone::kernel::detail {
@@ -14,8 +13,8 @@ struct FewChannelsGradient {
   /// Blocks of filters that a tile takes at once.
   static constexpr std::int64_t most_planes = register_bytes == 64 ? 4 : 2;
   static_assert(gradient_rows(most_planes) >= most_taps || !is_real<T>);
-  /// Bytes of x that are brought into rows at once, of a band of dy, and of the sums of all parts.
-  static constexpr std::int64_t copied_bytes = 1 << 20, dy_bytes = 1 << 17, sums_bytes = 1 << 22;
+  /// Bytes of a band of dy, and of the sums of all parts.
+  static constexpr std::int64_t dy_bytes = 1 << 17, sums_bytes = 1 << 22;
 
   ConvPlan plan;
   Parts panels{0, 1};  ///< of blocks of filters
@@ -30,9 +29,7 @@ struct FewChannelsGradient {
       plan.column_step = s.stride[2];
       plan.columns = (s.output(2) - 1) * s.stride[2] + s.reach(2);
     }
-    const std::int64_t bytes = plan.planes * plan.plane_size() * std::int64_t(sizeof(T));
-    const Parts chunks(s.batch, at_least_one(copied_bytes / bytes));
-    images = plan.copies ? Parts(s.batch, chunks.parts).parts : s.batch;
+    images = images_at_once<T>(plan);
     const std::int64_t row = panels.count * N * s.output(2) * std::int64_t(sizeof(T));
     bands = Parts(s.output(1), at_least_one(dy_bytes / row));
     const std::int64_t units = images * s.output(0) * bands.parts;
@@ -59,10 +56,7 @@ struct FewChannelsGradient {
       const std::int64_t dy_image = panels.count * s.output_pixels() * N;
       for (std::int64_t image = 0; image < s.batch; image += images) {
         const std::int64_t count = s.batch - image < images ? s.batch - image : images;
-        parallel_for(executor, plan.copies ? count * plan.planes : 0, [&](std::int64_t i) {
-          copy_plane(plan, x + (image + i / plan.planes) * x_image, 1, i % plan.planes,
-                     rows + i * plan.plane_size());
-        });
+        copy_images(plan, x, image, count, rows, executor);
         const T* const first = plan.copies ? rows : x + image * x_image;
         const std::int64_t frames = s.output(0), units = count * frames * bands.parts;
         parallel_for(executor, parts, [&](std::int64_t part) {

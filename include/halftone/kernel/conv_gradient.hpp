@@ -209,7 +209,7 @@ constexpr bool has_depthwise_gradient(ConvPlan& plan, const Window& w,
     return false;
   } else {
     return form.groups > 1 && dw.extent(1) * form.groups == dw.extent(0) && w.rank() <= 2 &&
-           DepthwiseWeightGradient<T>::has_groups_of(dw.extent(1)) &&
+           has_narrow_groups<T>(dw.extent(1)) &&
            gradient_plan(plan, ConvKind::blocked, w, form, x, dw);
   }
 }
@@ -234,8 +234,6 @@ constexpr bool has_few_channels_gradient(ConvPlan& plan, const Window& w,
 template <class T>
 struct BlockedWeightGradient {
   static constexpr std::int64_t N = channel_block<T>;
-  /// Bytes of x that are brought into blocks at once.
-  static constexpr std::int64_t chunk_bytes = 1 << 20;
   /// Blocks of channels that a tile of one tap takes at once where dy lies in blocks, too.
   static constexpr int most_planes = 3;
   static_assert(gradient_rows(most_planes) >= (N + 1) / 2 || !is_real<T>);
@@ -263,9 +261,7 @@ struct BlockedWeightGradient {
       const bool joins_planes = in_blocks && area() == 1;
       panels = Parts(plan.planes / groups, joins_planes ? most_planes : 1);
       tiles = Parts(in_blocks ? N : s.filters, gradient_rows(joins_planes ? most_planes : taps));
-      const std::int64_t bytes = plan.planes * plan.plane_size() * std::int64_t(sizeof(T));
-      const std::int64_t some = bytes < chunk_bytes ? chunk_bytes / bytes : 1;
-      images = plan.copies ? Parts(s.batch, Parts(s.batch, some).parts).parts : s.batch;
+      images = images_at_once<T>(plan);
     }
   }
   constexpr std::int64_t area() const { return plan.shape.kernel_size(); }
@@ -313,14 +309,9 @@ struct BlockedWeightGradient {
       T* const blocks = static_cast<T*>(workspace);
       T* const rows = blocks + x_size();
       T* const sums = rows + dy_size();
-      const std::int64_t x_image = activation_size<T>(plan.input, 1, s.channels, s.input_pixels());
       for (std::int64_t image = 0; image < s.batch; image += images) {
         const std::int64_t count = s.batch - image < images ? s.batch - image : images;
-        const std::int64_t copied = plan.copies ? count * plan.planes : 0;
-        parallel_for(executor, copied, [&](std::int64_t i) {
-          copy_plane(plan, x + (image + i / plan.planes) * x_image, 1, i % plan.planes,
-                     blocks + i * plan.plane_size());
-        });
+        copy_images(plan, x, image, count, blocks, executor);
         parallel_for(executor, in_blocks ? 0 : tiles.parts, [&](std::int64_t tile) {
           const auto [f, height] = filters(tile);
           for (std::int64_t i = 0; i < count; ++i) {

@@ -96,6 +96,15 @@ struct ConvPlan {
 
 namespace detail {
 
+/// Whether there are kernels for groups of so many channels, and as many filters, which are lanes of one block;
+/// groups of more than one have them for floats alone.
+template <class T>
+constexpr bool has_narrow_groups(std::int64_t channels) {
+  constexpr std::int64_t N = channel_block<T>;
+  return channels > 0 && channels < N && N % channels == 0 &&
+         (channels == 1 || std::is_same_v<T, float>);
+}
+
 /// Whether kernels of T take pairs of channels where they are asked for bfloat16.
 template <class T>
 inline constexpr bool takes_pairs = std::is_same_v<T, float> && has_tiles<float, BfloatPair>;
@@ -351,10 +360,9 @@ constexpr ConvPlan conv_plan(const ConvShape& s, Layout input, Layout output, st
       detail::is_real<T> && std::is_same_v<T, S> && some && s.kernel[2] <= most_kernel_columns;
   const bool few = input == Layout::plain && s.groups == 1 &&
                    (s.channels * 2 <= N || (s.channels < N && s.kernel[2] > 2));
-  // Only floats have kernels for groups of more than one channel.
   const std::int64_t group = s.channels_per_group();
-  const bool is_narrow = s.groups > 1 && s.channels == s.filters && group > 0 && group < N &&
-                         N % group == 0 && (group == 1 || std::is_same_v<T, float>);
+  const bool is_narrow =
+      s.groups > 1 && s.channels == s.filters && detail::has_narrow_groups<T>(group);
   const bool in_pairs = detail::takes_pairs<T> && precision == Precision::bfloat16;
   if (!detail::is_real<T>) {
     plan.kind = ConvKind::simple;

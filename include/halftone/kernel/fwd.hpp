@@ -57,8 +57,8 @@ template <class Call>
   requires requires { Call::conv_kinds; }
 inline constexpr unsigned conv_kinds_of<Call> = Call::conv_kinds;
 
-/// Which activations lie in blocks of channels, see conv_shape.hpp: those that a convolution or pooling reads, and
-/// those that it writes, or their gradients.
+/// This says which activations lie in blocks of channels, see conv_shape.hpp: those that a convolution or pooling
+/// reads, and those that it writes, or their gradients.
 struct Blocks {
   bool input = false, output = false;
 };

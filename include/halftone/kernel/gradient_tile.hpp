@@ -2,10 +2,31 @@
 
 #include <cstdint>
 
-#include <halftone/kernel/conv_plan.hpp>
+#include <halftone/kernel/conv_blocked.hpp>
 #include <halftone/kernel/tile.hpp>
 
 namespace halftone::kernel::detail {
+
+/// Images of a batch that are brought into a plan's form at once, about a megabyte of them; all, if none has to be.
+template <class T>
+constexpr std::int64_t images_at_once(const ConvPlan& plan) {
+  constexpr std::int64_t most_bytes = 1 << 20;
+  if (!plan.copies) return plan.shape.batch;
+  const std::int64_t bytes = plan.planes * plan.plane_size() * std::int64_t(sizeof(T));
+  const std::int64_t some = bytes < most_bytes ? most_bytes / bytes : 1;
+  return Parts(plan.shape.batch, Parts(plan.shape.batch, some).parts).parts;
+}
+/// Brings the images [image, image + count) of x into the plan's form, if they are not.
+template <class T>
+void copy_images(const ConvPlan& plan, const T* x, std::int64_t image, std::int64_t count, T* to,
+                 const Executor& executor) {
+  const ConvShape& s = plan.shape;
+  const std::int64_t size = activation_size<T>(plan.input, 1, s.channels, s.input_pixels());
+  parallel_for(executor, plan.copies ? count * plan.planes : 0, [&](std::int64_t i) {
+    copy_plane(plan, x + (image + i / plan.planes) * size, 1, i % plan.planes,
+               to + i * plan.plane_size());
+  });
+}
 
 /// Neighbouring kernel columns whose sums one tile holds, and filters of such a tile.
 inline constexpr int most_taps = 5;
